@@ -100,15 +100,16 @@ func (b *Bucket) change(at monotime.Time, q *quota.Quota) {
 	b.full = max(at.Add(b.tolerance+max(missing-b.Work(most), -b.Work(q.Burst))), 0)
 	b.peaks = limit.Peaks[time.Duration]{}
 	for at, room := range was.peaks.All() {
-		b.peaks.Note(at, scale(room), 1)
+		b.note(at, scale(room))
 	}
 	room := min(scale(was.full.Sub(at)), max(b.full.Sub(at), 0)) // what it could not hold, or cannot any more, is gone
 	b.note(at+1, room)                                           // also of a slot at that instant
 }
 
-// note notes how much is missing from a full bucket, right before a slot.
+// note notes how much is missing from a full bucket, right before a slot. More than monotime.Longest counts as
+// that: a debt may be longer by a SlotLife, or by other numbers.
 func (b *Bucket) note(at monotime.Time, missing time.Duration) {
-	b.peaks.Note(max(at, b.peaks.Last()), max(missing, 0), 1)
+	b.peaks.Note(max(at, b.peaks.Last()), min(max(missing, 0), monotime.Longest), 1)
 }
 
 // micros rounds up to microseconds, as Redis counts.

@@ -35,7 +35,7 @@ type farSlots struct {
 // mostApart bounds how many farSlots are remembered.
 const mostApart = 32
 
-// mostCost is the largest cost: a larger one counts as this.
+// mostCost is the largest cost, and the most that goes in a window: what is more counts as this.
 const mostCost = quota.MaxN
 
 func newGrid(q quota.Quota, wall int64) *grid {
@@ -163,6 +163,7 @@ func (g *grid) settle(t monotime.Time) {
 func (g *grid) charge(slot monotime.Time, n int64) {
 	slot = max(slot, g.near.Last)
 	g.near.Take(slot, slot, n)
+	g.near.Current = min(g.near.Current, mostCost)
 }
 
 // Overdraw implements Ledger.
@@ -232,9 +233,9 @@ func (g *grid) Own(now, at, _ monotime.Time, n int64) {
 	case start > g.near.Start:
 		g.Take(now, at, left)
 	case start == g.near.Start:
-		g.near.Current += left
+		g.near.Current = min(g.near.Current+left, mostCost)
 	case start == g.near.Start.Add(-g.per):
-		g.near.Previous += left
+		g.near.Previous = min(g.near.Previous+left, mostCost)
 	}
 }
 

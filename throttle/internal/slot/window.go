@@ -115,7 +115,15 @@ const coarse = 1000
 func (w *window) Overdraw(now monotime.Time, n int64) {
 	w.lastNear = max(now, w.lastNear)
 	w.log.Purge(w.lastNear)
-	w.log.Join(w.lastNear, n, w.quota.Per/coarse)
+	w.join(w.lastNear, n)
+}
+
+// join charges what went without a slot, as far as no sum overflows by it.
+func (w *window) join(at monotime.Time, n int64) {
+	const most = 2 * quota.MaxN
+	if n = min(n, quota.MaxN, most-(w.log.Number()-w.log.Before(0))); n > 0 {
+		w.log.Join(at, n, w.quota.Per/coarse)
+	}
 }
 
 // Give implements Ledger.
@@ -170,7 +178,7 @@ func (w *window) Own(now, at, assumed monotime.Time, n int64) {
 			w.assumed = w.assumed[1:]
 		}
 	}
-	w.log.Join(at, n, w.quota.Per/coarse)
+	w.join(at, n)
 }
 
 // Trust implements Ledger.
@@ -208,14 +216,14 @@ func (w *window) Left(now monotime.Time) int64 {
 
 // Append implements Ledger.
 func (w *window) Append(to []byte) []byte {
-	live := w.log.Live()
+	live, left := w.log.Live(), w.log.Before(0)
 	to = varint.Append(to, int64(w.lastNear), int64(len(w.assumed)))
 	for _, a := range w.assumed {
 		to = varint.Append(to, int64(a.at), a.n)
 	}
-	to = varint.Append(to, w.log.Before(0), int64(len(live)))
+	to = varint.Append(to, len(live))
 	for _, e := range live {
-		to = varint.Append(to, int64(e.First), int64(e.Last.Sub(e.First)), e.Number)
+		to = varint.Append(to, int64(e.First), int64(e.Last.Sub(e.First)), e.Number-left) // numbers begin anew
 	}
 	return to
 }
@@ -226,7 +234,6 @@ func (w *window) Restore(r *varint.Reader) {
 	for range r.Len() {
 		w.assumed = append(w.assumed, handedOut{r.Time(), r.Int(1, math.MaxInt64/4)})
 	}
-	left := r.Int(0, math.MaxInt64)
 	entries := make([]limit.Entry, r.Len())
 	for i := range entries {
 		e := &entries[i]
@@ -234,7 +241,7 @@ func (w *window) Restore(r *varint.Reader) {
 		e.Last = e.First.Add(time.Duration(r.Int(0, int64(monotime.Longest))))
 		e.Number = r.Int(0, math.MaxInt64)
 	}
-	if !w.log.Restore(left, entries) {
+	if !w.log.Restore(0, entries) {
 		r.Fail()
 	}
 }
