@@ -537,8 +537,8 @@ func TestStoreChangedQuotasAgainstModel(t *testing.T) {
 	}
 }
 
-// tireless is a Client whose script has no bound of steps: it does all of a call, as store.Ledger does, where the
-// script of users ends the reply.
+// tireless is a Client whose script has no bound of steps: it does all of a call, as store.Ledger does, where
+// the script of users ends the reply.
 type tireless struct{ c *redis.Client }
 
 const bounded, unbounded = "local most_steps = 5000 ", "local most_steps = 2 ^ 53 "
@@ -599,8 +599,8 @@ func logHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time.Tim
 	return start, steps
 }
 
-// TestStoreLogsAgainstModel: so does what is charged without a slot, which is known to a thousandth of Per. Where
-// much of that is beyond the quota, the script of users has no steps left for some slots.
+// TestStoreLogsAgainstModel: so does what is charged without a slot, which is known to a thousandth of Per.
+// Where much of that is beyond the quota, the script of users has no steps left for some slots.
 func TestStoreLogsAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)
@@ -662,8 +662,8 @@ func returnsHistory(t *testing.T, r *rand.Rand, quotas quota.Quotas) (start time
 	return start, steps, most
 }
 
-// TestStoreManyReturnedAgainstModel: both remember parts of 256 slots that came back, and the same. The script of
-// users has no steps left for some of what is asked for then.
+// TestStoreManyReturnedAgainstModel: both remember parts of 256 slots that came back, and the same. The script
+// of users has no steps left for some of what is asked for then.
 func TestStoreManyReturnedAgainstModel(t *testing.T) {
 	s := mini(t)
 	c := dial(t, s)

@@ -172,8 +172,8 @@ func (p *restart) run(r *rand.Rand) {
 		t.Fatal(err)
 	}
 	for i, path := range p.paths {
-		// A trial of twice a pace that is under way is not saved: the pace grows until the next run begins it anew.
-		// And beside limits that the server states, no pace is taken over.
+		// A trial of twice a pace that is under way is not saved: the pace grows until the next run begins it
+		// anew. And beside limits that the server states, no pace is taken over.
 		m := learned[two.Limiter(path...).node.Digest()]
 		tries, stated := !m.UpNext.IsZero() && !m.UpNext.After(at), m.Rate > 0 && len(m.Windows) > 0
 		if later == 0 && !tries && !stated {
