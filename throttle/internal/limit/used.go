@@ -72,7 +72,8 @@ func (f *fixed) charges(monotime.Time) []charge {
 	return []charge{{f.start, 1}, {f.last, used - 1}}
 }
 
-// charges implements remembering.
+// charges implements remembering. The first token of a cell begins it. Where its others went is not known: they
+// are said to have gone with the last one, since they leave with that.
 func (s *sliding) charges(now monotime.Time) (cs []charge) {
 	s.log.Purge(now)
 	live := s.log.Live()
@@ -81,8 +82,8 @@ func (s *sliding) charges(now monotime.Time) (cs []charge) {
 		last := min(i+each, len(live)) - 1
 		first, n := live[last].First, live[last].Number-s.log.Before(i)
 		if n > 1 && first < live[last].Last {
-			cs = append(cs, charge{first, n - 1})
-			n = 1
+			cs = append(cs, charge{first, 1})
+			n--
 		}
 		cs = append(cs, charge{live[last].Last, n})
 	}

@@ -98,6 +98,40 @@ func outlives(t *testing.T, q quota.Quota, r *rand.Rand) {
 	}
 }
 
+// A cell of which nothing is left but what went first is kept as of its last instant. What joins it in the next
+// process, since the next cell begins so soon after that, leaves Per after it went, and no sooner.
+func TestUsedOfACellAfterACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const s = time.Second
+		q := quota.Quota{N: 6, Per: 61 * s, Kind: quota.SlidingWindow, Cells: 10} // of a minute, nothing is kept
+		none := func(int64, time.Duration) Spread { return Spread{} }
+		var before, after monotime.Clock
+		var a, b Stack
+		before.Start()
+		a.Set(before.Now(), quota.Quotas{q}, 0, before.Wall(), none)
+		a.Follow(&before)
+		zero := before.Now()
+		for _, at := range []time.Duration{0, 2 * s, 7 * s, 8 * s, 9 * s} { // the cells begin at 0 and at 7 s
+			time.Sleep(zero.Add(at).Sub(before.Now()))
+			now := before.Now()
+			if a[0].all.Take(now, now, 1); at == 2*s {
+				a[0].all.Give(now, now, 1)
+			}
+		}
+		used := a.Used(before.Now(), &before)
+		after.Start()
+		b.Set(after.Now(), quota.Quotas{q}, 0, after.Wall(), none)
+		b.Follow(&after)
+		b.Charge(after.Now(), used, &after)
+		for i, went := range []time.Duration{0, 7 * s, 8 * s, 9 * s} { // beside which two are free
+			at, _ := b[0].all.When(after.Now(), 0, int64(i)+3)
+			if is, want := at.Sub(after.Now()), went+q.Per-9*s; is < want {
+				t.Errorf("%d go in %v, want %v at the soonest: %v", i+3, is, want, used)
+			}
+		}
+	})
+}
+
 // What went is charged to the quota that is most alike: first of the same unit, kind, span and N, last of the
 // same unit. Nothing is written of a quota that is idle again, and what went of another one is not taken for
 // that of it.
