@@ -173,10 +173,12 @@ func (p *restart) run(r *rand.Rand) {
 	}
 	for i, path := range p.paths {
 		// A trial of twice a pace that is under way is not saved: the pace grows until the next run begins it
-		// anew. And beside limits that the server states, no pace is taken over.
+		// anew. Beside limits that the server states, no pace is taken over. And where nothing remains, a new
+		// run may look for a first token before the reset, as it knows no answers that contradict that.
 		m := learned[two.Limiter(path...).node.Digest()]
 		tries, stated := !m.UpNext.IsZero() && !m.UpNext.After(at), m.Rate > 0 && len(m.Windows) > 0
-		if later == 0 && !tries && !stated {
+		looks := slices.ContainsFunc(m.Windows, func(w adaptive.WindowMemory) bool { return w.Remaining == 0 })
+		if later == 0 && !tries && !stated && !looks {
 			for n := 1; n <= 4; n++ {
 				a, b := one.Limiter(path...).Forecast(Claim{N: n}), two.Limiter(path...).Forecast(Claim{N: n})
 				if a.Wait > b.Wait && !a.Never {
